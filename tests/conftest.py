@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.emptied_state import forget_messages
+from tests.process_state import changes, state_that_tests_share
 from tests.project.ci_java import java
 from tests.project.ci_script import load
 
@@ -60,21 +62,49 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return OneServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
-def set_spark_environment() -> None:
-    """Set what a Spark session, here or in a child process, needs from the environment."""
+def spark_variables() -> dict[str, str]:
+    """Return the variables that a Spark session needs, here or in a child process."""
     from tests.spark.class_archive import jvm_options  # it imports PySpark
 
     found = java.find()
     if found is None:
         pytest.fail(java.WHAT_TO_DO, pytrace=False)
-    os.environ["JAVA_HOME"] = str(found.home)
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["SPARK_SUBMIT_OPTS"] = jvm_options(found.home)
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a host name that does not resolve stops Spark
     # Python workers must find this package where it is not installed.
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])
-    )
+    path = [str(PROJECT), os.environ.get("PYTHONPATH", "")]
+    return {
+        "JAVA_HOME": str(found.home),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_SUBMIT_OPTS": jvm_options(found.home),
+        "SPARK_LOCAL_IP": "127.0.0.1",  # a host name that does not resolve stops Spark
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+    }
+
+
+def set_spark_environment() -> None:
+    """Set these variables in a program; tests have the fixture `spark_environment`."""
+    os.environ.update(spark_variables())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep outcomes of merges out of the user's folder, where other runs would find them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def leaves_the_process_as_it_is(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that changes what other tests see of the process, in whatever order they run."""
+    if any(request.node.get_closest_marker(name) for name in ("spark", "cluster")):
+        request.getfixturevalue("spark_environment")
+    forget_messages()
+    before = state_that_tests_share()
+    yield
+    left = changes(before, state_that_tests_share())
+    if left:
+        pytest.fail("The test changed, for those that run after it, " + "; ".join(left))
 
 
 @pytest.fixture(scope="session")
@@ -96,9 +126,12 @@ def spark_zip(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark_environment() -> None:
-    """For tests that start a Spark of their own in a child process."""
-    set_spark_environment()
+def spark_environment() -> Iterator[None]:
+    """Variables for all tests of Spark, here and in child processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in spark_variables().items():
+            patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -111,11 +144,13 @@ def connect_port(spark_environment: None) -> Iterator[str]:  # noqa: ARG001
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(
+    spark_environment: None,  # noqa: ARG001
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[SparkSession]:
     """A classic local session without any jar, shared by all tests."""
     from pyspark.sql import SparkSession
 
-    set_spark_environment()
     session = (
         SparkSession.builder.master("local[2]")
         .appName("tests")
@@ -147,8 +182,9 @@ def shared_session_is_active(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(scope="session")
-def golden_table(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def golden_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
     """Base path of a golden table by the name of its case; unzipped once, so only for reading."""
+    unzipped: dict[Path, dict[Path, tuple[int, int]]] = {}
 
     @cache
     def unzip(case: str) -> Path:
@@ -156,6 +192,20 @@ def golden_table(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
         root = GOLDEN.with_name("golden_extra") if case.startswith("x_") else GOLDEN
         with zipfile.ZipFile(root / case / "table.zip") as archive:
             archive.extractall(folder)
+        unzipped[folder] = files_in(folder)
         return folder / case
 
-    return unzip
+    yield unzip
+    written = [path for folder, were in unzipped.items() for path in changed_in(folder, were)]
+    assert written == [], "a test has written into a table that tests share"
+
+
+def files_in(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Return size and time of each file, so that a later look tells what was written."""
+    found = {path: path.stat() for path in folder.rglob("*") if path.is_file()}
+    return {path: (state.st_size, state.st_mtime_ns) for path, state in found.items()}
+
+
+def changed_in(folder: Path, were: dict[Path, tuple[int, int]]) -> list[Path]:
+    """Return the files that were made, changed or deleted since then."""
+    return sorted({path for path, _ in were.items() ^ files_in(folder).items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,19 @@ KEPT = {
     "uses of folders": ("hudi_pyspark.reading.merge.outcome_files", "_uses"),
     "warnings of folders": ("hudi_pyspark.reading.merge.outcome_files", "_warned"),
 }
+
+# Functions that show a message once per process.
+_ONCE = {
+    "hudi_pyspark.spark.optimizer": "log_once",
+    "hudi_pyspark.spark.reader": "warn_of_all_columns",
+}
+
+
+def forget_messages() -> None:
+    """Let messages come again that the process has shown, as in a new process."""
+    for module, function in _ONCE.items():
+        if module in sys.modules:  # the others import PySpark
+            getattr(sys.modules[module], function).cache_clear()
 
 
 def empty(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

@@ -1,18 +1,26 @@
-"""State of a process that a caller can set, drawn at random: no answer may depend on it."""
+"""State of a process that a caller can set.
+
+No answer may depend on it: `drawn_state` draws it at random. And no test may leave it changed:
+`state_that_tests_share` is compared before and after each of them.
+"""
 
 from __future__ import annotations
 
 import decimal
+import gc
 import locale
 import os
 import sys
 import time
 import warnings
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+
+from hudi_pyspark.custom_mergers import registered_payloads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +29,40 @@ if TYPE_CHECKING:
 _ROUNDINGS = [name for name in dir(decimal) if name.startswith("ROUND_")]
 _SIGNALS = [decimal.Inexact, decimal.Rounded, decimal.FloatOperation, decimal.InvalidOperation]
 _ZONES = ["UTC", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati"]
+# Variables that pytest sets for each test, and those that a library sets once, at its first use.
+_OF_LIBRARIES = {
+    "PYTEST_CURRENT_TEST",
+    "SPARK_AUTH_SOCKET_TIMEOUT",  # by PySpark
+    "SPARK_BUFFER_SIZE",
+    "_RJEM_MALLOC_CONF",  # by Polars
+    "MPLCONFIGDIR",  # by Matplotlib, if the user has no home folder
+}
+
+
+def state_that_tests_share() -> dict[str, object]:
+    """Return, by name, what a test could change for the tests that run after it."""
+    context = decimal.getcontext()
+    return {
+        **{f"the variable {n}": v for n, v in os.environ.items() if n not in _OF_LIBRARIES},
+        "the working directory": str(Path.cwd()),
+        "the time zone": (time.timezone, time.tzname),
+        "the locale": _locale(),
+        "the decimal context": (context.prec, context.rounding, context.Emin, context.Emax),
+        "the errors of numpy": np.geterr(),
+        "the threads of pyarrow": (pa.cpu_count(), pa.io_thread_count()),
+        "the path of modules": [*sys.path],
+        "the thresholds of the garbage collection": gc.get_threshold(),
+        "the registered mergers": [*registered_payloads()],
+    }
+
+
+def changes(before: dict[str, object], after: dict[str, object]) -> list[str]:
+    """Return what differs between two states, each as a text."""
+    return [
+        f"{name}: {before.get(name)} became {after.get(name)}"
+        for name in sorted(before | after)
+        if before.get(name) != after.get(name)
+    ]
 
 
 @contextmanager

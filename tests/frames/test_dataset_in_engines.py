@@ -32,14 +32,19 @@ def _clusters():
     import distributed
     import ray
 
-    os.environ["PYTHONPATH"] = str(PROJECT)
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=2**28, log_to_driver=False)
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    daft.set_runner_ray()
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with cluster, distributed.Client(cluster):
-        yield
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(PROJECT))
+        ray.init(
+            num_cpus=2, include_dashboard=False, object_store_memory=2**28, log_to_driver=False
+        )
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        daft.set_runner_ray()
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        )
+        with cluster, distributed.Client(cluster):
+            yield
+        ray.shutdown()
 
 
 def to_frame(engine, rows):

@@ -101,7 +101,6 @@ def test_a_scan_of_all_columns_warns_once_in_an_application(
     golden_table, monkeypatch, tmp_path, caplog
 ):
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},elsewhere")
-    warn_of_all_columns.cache_clear()  # another test may have been warned
     planner = Planner({"path": str(golden_table(MOR))})
     whole = planner.schema()
     named = StructType(whole.fields[5:7])

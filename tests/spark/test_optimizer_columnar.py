@@ -107,7 +107,6 @@ def test_readers_give_rows_where_spark_is_not_as_expected(spark, golden_table, m
     sources = optimizer.java_sources()
     sources["ArrowReaders"] = sources["ArrowReaders"].replace("PythonCustomMetric", "NoSuchClass")
     caplog.set_level("INFO", logger=optimizer.__name__)
-    optimizer.log_once.cache_clear()
     broken = optimizer.compile_rule(spark._jvm, sources)
     (message,) = caplog.messages
     assert (

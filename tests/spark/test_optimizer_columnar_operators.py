@@ -188,7 +188,6 @@ def test_a_spark_without_tests_gives_rows_unless_the_user_chooses(
 ):
     monkeypatch.setattr(optimizer, "TESTED_RELEASES", ("3.9",))
     caplog.set_level("INFO", logger=optimizer.__name__)
-    optimizer.log_once.cache_clear()
     columnar = []
     for choice in (None, "true"):
         session = spark.newSession()

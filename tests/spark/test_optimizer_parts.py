@@ -107,7 +107,6 @@ def test_rows_are_the_same_without_a_name(ask, file, name):
 @pytest.mark.parametrize("part", PARTS)
 def test_missing_part_is_one_line_of_the_log(spark, part, caplog):
     caplog.set_level("INFO", logger=optimizer.__name__)
-    optimizer.log_once.cache_clear()
     broken = {**SOURCES, part: with_nonsense(SOURCES[part], "import")}
     classes = optimizer.compile_rule(spark._jvm, broken)
     assert set(classes.parts) == set(PARTS) - {part}
@@ -121,7 +120,6 @@ def test_spark_without_the_compiler_reads_whole_scans(spark, golden_table, monke
 
     monkeypatch.setattr(optimizer, "rule_classes", missing)
     caplog.set_level("INFO", logger=optimizer.__name__)
-    optimizer.log_once.cache_clear()
     session = spark.newSession()
     session.conf.set(optimizer.ENABLED, "true")
     assert "not callable" in optimizer.install_optimizer(session)

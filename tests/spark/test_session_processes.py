@@ -10,7 +10,6 @@ import pytest
 
 from hudi_pyspark.spark import session
 from hudi_pyspark.spark.datasource import HudiDataSource
-from hudi_pyspark.spark.optimizer import log_once
 from hudi_pyspark.spark.session import register_source
 
 if TYPE_CHECKING:
@@ -150,7 +149,6 @@ def test_session_without_a_private_part_registers_by_the_public_method(
         raise error
 
     monkeypatch.setattr(session, "_register_in_jvm", fail)
-    log_once.cache_clear()
     registered: list[type[DataSource]] = []
     monkeypatch.setattr(type(spark.dataSource), "register", lambda _, each: registered.append(each))
     with caplog.at_level("INFO", "hudi_pyspark"):

@@ -50,7 +50,6 @@ spark.stop()
 def untested(spark, monkeypatch):
     """A session of a release that was not tested, with the settings of a user who set nothing."""
     monkeypatch.setattr(optimizer, "TESTED_RELEASES", ("3.9",))
-    optimizer.log_once.cache_clear()
     new = spark.newSession()
     new.conf.unset(ENABLED)
     new.conf.set("spark.sql.session.timeZone", "UTC")
