@@ -1,6 +1,7 @@
 """Nested fields of columns: narrow types to some of them, and find them in a file."""
 
 from collections.abc import Iterator
+from itertools import compress
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,10 +42,10 @@ def narrow_fields(schema: pa.Schema, requested: pa.Schema) -> pa.Schema:
         schema: the columns to narrow.
         requested: has the nested fields to keep. Columns that it lacks stay whole.
     """
-    nested_names = [field.name for field in schema if pa.types.is_nested(field.type)]
-    if not nested_names:
+    is_nested = [pa.types.is_nested(data_type) for data_type in schema.types]
+    if not any(is_nested):
         return schema
-    names = case_variants(requested.names, nested_names)
+    names = case_variants(requested.names, compress(schema.names, is_nested))
 
     def narrow(field: pa.Field) -> pa.Field:
         if field.name not in names:

@@ -297,8 +297,9 @@ def _decode_parquet(
             table = _read_rows(file, names, lookup).select(names)
             calendar = LegacyCalendar.of(file, block.path)
             if calendar is not None and names:
-                instants = with_instants(table.schema, file.schema)
-                table = calendar.to_gregorian(table.cast(instants))
+                instants = with_instants(file.schema_arrow, file.schema)
+                marked = pa.schema([instants.field(name) for name in names])
+                table = calendar.to_gregorian(table.cast(marked))
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -10,7 +10,7 @@ Source: ``DataSourceUtils`` and ``RebaseDateTime`` of Apache Spark 3.5 and 4.3, 
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -213,18 +213,28 @@ def with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:
     """Mark INT96 timestamps as instants; Arrow reads them as local timestamps.
 
     Args:
-        schema: of the file, as Arrow reads it.
-        leaves: of the file.
+        schema: of the whole file, as Arrow reads it.
+        leaves: of the file, in the same order.
     """
-    columns = [leaves.column(i) for i in range(len(leaves))]
-    names = {c.path.partition(".")[0] for c in columns if c.physical_type == "INT96"}
-    if not names:
+    are_int96 = [leaves.column(i).physical_type == "INT96" for i in range(len(leaves))]
+    if not any(are_int96):
         return schema
-    fields = [_as_instants(field) if field.name in names else field for field in schema]
-    return pa.schema(fields, metadata=schema.metadata)
+    of_leaves = iter(are_int96)
+    return pa.schema([_as_instants(f, of_leaves) for f in schema], metadata=schema.metadata)
 
 
-def _as_instants(field: pa.Field) -> pa.Field:
-    if pa.types.is_timestamp(field.type):
-        return field.with_type(pa.timestamp(field.type.unit, field.type.tz or INT96_ZONE))
-    return field.with_type(nested_types.with_fields(field.type, _as_instants))
+def _as_instants(field: pa.Field, of_leaves: Iterator[bool]) -> pa.Field:
+    """Mark the INT96 timestamps in a field; the iterator says of each leaf whether it is one.
+
+    Names do not tell: a struct may have INT96 timestamps beside local ones.
+    """
+    data_type = field.type
+    if pa.types.is_map(data_type):
+        key = _as_instants(data_type.key_field, of_leaves)
+        return field.with_type(pa.map_(key, _as_instants(data_type.item_field, of_leaves)))
+    if pa.types.is_nested(data_type):
+        marked = nested_types.with_fields(data_type, lambda part: _as_instants(part, of_leaves))
+        return field.with_type(marked)
+    if not next(of_leaves) or not pa.types.is_timestamp(data_type):
+        return field
+    return field.with_type(pa.timestamp(data_type.unit, data_type.tz or INT96_ZONE))

@@ -8,6 +8,7 @@ each of some zones. They were answered by ``RebaseDateTime.rebaseJulianToGregori
 import datetime as dt
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -140,6 +141,30 @@ def test_instants_of_the_old_type_have_a_key_of_their_own(tmp_path, metadata, ex
     read = file.read().cast(with_instants(file.schema_arrow, file.schema))
     number = found.to_gregorian(read).column("t").combine_chunks().view(pa.int64())[0].as_py()
     assert (number != OLD) is expected[1]
+
+
+class Leaves:
+    """The leaf columns of a file, by their physical types."""
+
+    def __init__(self, *physical_types):
+        self.columns = [SimpleNamespace(physical_type=t, path="c.any") for t in physical_types]
+
+    def __len__(self):
+        return len(self.columns)
+
+    def column(self, place):
+        return self.columns[place]
+
+
+def test_only_the_leaves_of_the_old_type_are_instants():
+    plain, instant = pa.timestamp("us"), pa.timestamp("us", "Etc/UTC")
+
+    def schema(old):
+        inner = pa.struct([("local", plain), ("seen", old), ("l", pa.list_(old))])
+        return pa.schema([("c", inner), ("m", pa.map_(old, plain)), ("n", pa.int64())])
+
+    leaves = Leaves("INT64", "INT96", "INT96", "INT96", "INT64", "INT64")
+    assert with_instants(schema(plain), leaves).equals(schema(instant))
 
 
 def test_file_without_a_zone_is_read_in_that_of_this_machine(tmp_path, monkeypatch):
