@@ -135,20 +135,26 @@ def spark_environment() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def connect_port(spark_environment: None) -> Iterator[str]:  # noqa: ARG001
-    """The port of a Connect server that all tests share; each makes its own sessions."""
+def connect_port(
+    spark_environment: None,  # noqa: ARG001
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[str]:
+    """The port of a Connect server that all tests share; each makes its own sessions.
+
+    The server runs in a folder of its own, where its warehouse is.
+    """
     from tests.spark.deployment import connect_server
 
-    with connect_server() as port:
+    with connect_server(cwd=tmp_path_factory.mktemp("connect")) as port:
         yield port
 
 
 @pytest.fixture(scope="session")
-def spark(
+def first_session(
     spark_environment: None,  # noqa: ARG001
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[SparkSession]:
-    """A classic local session without any jar, shared by all tests."""
+    """A classic local session without any jar, from which tests and modules make their own."""
     from pyspark.sql import SparkSession
 
     session = (
@@ -168,17 +174,29 @@ def spark(
     session.stop()
 
 
-@pytest.fixture(autouse=True)
-def shared_session_is_active(request: pytest.FixtureRequest) -> None:
-    """Make the shared session the active one again before each test of Spark.
+@pytest.fixture
+def spark(first_session: SparkSession) -> Iterator[SparkSession]:
+    """A session of the test alone: its settings, views, functions and sources end with the test.
 
-    ``createDataFrame`` of another session makes that session the active one of the JVM's thread.
-    Spark's own ``listTables`` decodes its rows with the settings of the active session: after a
-    test whose session compiles no expressions, each later test would fail there.
+    It is the active one of the JVM's thread: Spark's own ``listTables`` decodes its rows with the
+    settings of the active session, and ``createDataFrame`` of any session makes that one active.
+    Databases and tables, which all sessions share, the test has to drop.
     """
-    if "spark" in request.fixturenames:
-        session = request.getfixturevalue("spark")
-        session._jvm.SparkSession.setActiveSession(session._jsparkSession)
+    from tests.spark.shared_state import (
+        drop_global_views_and_caches,
+        make_active,
+        state_that_sessions_share,
+    )
+
+    before = state_that_sessions_share(first_session)
+    session = first_session.newSession()
+    make_active(session)
+    yield session
+    make_active(first_session)
+    drop_global_views_and_caches(first_session)
+    left = changes(before, state_that_sessions_share(first_session))
+    if left:
+        pytest.fail("The test changed, for all sessions, " + "; ".join(left))
 
 
 @pytest.fixture(scope="session")

@@ -34,12 +34,9 @@ OF_DATES: list[tuple[str, dict[str, str], str]] = [
 )
 def test_functions_agree_with_spark(spark, zone, column, values, functions):
     spark.conf.set("spark.sql.session.timeZone", zone)
-    try:
-        kind = "string" if column is NAME else "date"
-        frame = spark.createDataFrame([(value,) for value in values], f"v {kind}").coalesce(1)
-        rows = frame.selectExpr("v", *(sql for _, _, sql in functions)).collect()
-    finally:
-        spark.conf.unset("spark.sql.session.timeZone")
+    kind = "string" if column is NAME else "date"
+    frame = spark.createDataFrame([(value,) for value in values], f"v {kind}").coalesce(1)
+    rows = frame.selectExpr("v", *(sql for _, _, sql in functions)).collect()
     assert len(rows) == len(values)
     for number, (function, options, sql) in enumerate(functions):
         of = expression(function, column, **options)

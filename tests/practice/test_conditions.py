@@ -227,6 +227,7 @@ REGISTERED = pytest.mark.parametrize("is_registered", [False, True], ids=["plain
 @pytest.mark.spark
 @SPARK_WAYS
 @REGISTERED
+@pytest.mark.usefixtures("spark")
 def test_conditions_in_classic_sessions(request, path, copied, is_registered, all_conditions):
     session = request.getfixturevalue("ruled" if is_registered else "spark")
     way = -1 if all_conditions else int(is_registered)

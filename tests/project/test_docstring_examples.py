@@ -34,7 +34,7 @@ def test_example_runs_as_printed_in_an_empty_folder(name, tmp_path, monkeypatch,
     """Examples of methods continue that of `HudiTable`."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    runner = doctest.DocTestRunner()
+    runner = doctest.DocTestRunner(verbose=False)
     for test in (EXAMPLES["HudiTable"], EXAMPLES[name]):
         test.globs = names
         runner.run(test, clear_globs=False)

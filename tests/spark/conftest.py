@@ -15,7 +15,7 @@ _numbers = count()
 
 @pytest.fixture
 def ruled(spark):
-    """A separate session with the optimizer's rule; the shared one stays without."""
+    """A session with the optimizer's rule, apart from the test's one."""
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "UTC")
     session.conf.set(ENABLED, "true")

@@ -58,7 +58,7 @@ def test_spark_answers_as_apache_hudi(spark, golden_table, case, query):
 
 @pytest.fixture
 def ruled(spark):
-    """A separate session with the optimizer's rule; the shared one stays without."""
+    """A session with the optimizer's rule, apart from the test's one."""
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "UTC")
     session.conf.set(ENABLED, "true")

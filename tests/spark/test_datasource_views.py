@@ -17,12 +17,10 @@ CHANGES = "v9_mor_compaction_inline"
 NUMBERS = count()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def session(spark):
-    own = spark.newSession()
-    own.conf.set("spark.sql.session.timeZone", "UTC")
-    hudi_pyspark.register(own)
-    return own
+    hudi_pyspark.register(spark)
+    return spark
 
 
 def view(session, path, **options):

@@ -45,12 +45,12 @@ def read(session, path, columnar="true"):
 
 
 @pytest.fixture(scope="module")
-def on_parquet(spark):
+def on_parquet(first_session):
     """What a session without the rule answers on the file of Apache Hudi's rows, by query."""
 
     @cache
     def ask(name):
-        return answer(QUERIES[name](hudi_rows(spark, TYPES).select(*COLUMNS)))
+        return answer(QUERIES[name](hudi_rows(first_session, TYPES).select(*COLUMNS)))
 
     return ask
 

@@ -33,13 +33,12 @@ QUERIES = [
 
 
 @pytest.fixture(scope="module")
-def known(spark, golden_table):  # noqa: ARG001
+def known(first_session):
     """Apache Hudi's rows of each query."""
-    plain = spark.newSession()
-    plain.conf.set("spark.sql.session.timeZone", "UTC")
+    plain = first_session.newSession()
     hudi_rows(plain, CASE).createOrReplaceTempView("o")
     hudi_rows(plain, TYPES).createOrReplaceTempView("t")
-    return [plain.sql(query).cache() for query in QUERIES]
+    return [plain.sql(query).localCheckpoint() for query in QUERIES]
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_small_slices_share_a_task(spark, golden_table):
 
 @pytest.mark.parametrize("optimizer", ["true", "false"])
 def test_register_leaves_filter_pushdown_as_it_is(spark, golden_table, optimizer):
-    session = spark.newSession()  # the shared one stays without the rule
+    session = spark.newSession()
     session.conf.set("spark.hudi-py.optimizer.enabled", optimizer)
     name = expected(MOR)[0]["_hoodie_record_key"]
     condition = f"_hoodie_record_key = '{name}'"

@@ -38,9 +38,9 @@ _PROPERTIES = {"hoodie.table.type": "COPY_ON_WRITE", "hoodie.populate.meta.field
 
 
 @pytest.fixture(params=["spark", "ruled"])
-def session(request):
+def session(spark, request):
     """A session that reads rows, and one that reads columns."""
-    return request.getfixturevalue(request.param)
+    return spark if request.param == "spark" else request.getfixturevalue("ruled")
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ def test_example_of_a_function_runs(function, ruled, tmp_path, capsys):
     hudi_pyspark.unpack_demo(tmp_path)
     (test,) = doctest.DocTestFinder(recurse=False).find(function)
     assert test.examples
-    for example in test.examples:  # the folder of the shared session is another
+    for example in test.examples:  # Spark was started in another folder
         example.source = re.sub(r'"(\./)?orders"', repr(f"{tmp_path}/orders"), example.source)
     test.globs = {"spark": ruled, "hudi_pyspark": hudi_pyspark}
-    doctest.DocTestRunner().run(test)
+    doctest.DocTestRunner(verbose=False).run(test)
     assert capsys.readouterr().out == ""

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 def write_rows(
     spark: SparkSession, frame: DataFrame, way: str, place: str, *, table: str, columns: str = ""
 ) -> None:
-    """Write the rows of a frame to Parquet files.
+    """Write the rows of a frame to Parquet files; a table that all sessions see is dropped again.
 
     Args:
         spark: the session of the frame.
@@ -24,9 +24,13 @@ def write_rows(
     frame.createOrReplaceTempView("to_write")
     stored = f"USING parquet LOCATION '{place}'"
     query = "SELECT * FROM to_write"
-    if way == "ctas":
-        spark.sql(f"CREATE TABLE {table} {stored} AS {query}").collect()
-        return
     empty = "" if columns else f" AS {query} WHERE false"
-    spark.sql(f"CREATE TABLE {table} {columns} {stored}{empty}").collect()
-    spark.sql(f"INSERT INTO {table} {query}").collect()
+    try:
+        if way == "ctas":
+            spark.sql(f"CREATE TABLE {table} {stored} AS {query}").collect()
+        else:
+            spark.sql(f"CREATE TABLE {table} {columns} {stored}{empty}").collect()
+            spark.sql(f"INSERT INTO {table} {query}").collect()
+    finally:
+        # By the session that inserts: it remembers the columns of a table that another one drops.
+        spark.sql(f"DROP TABLE IF EXISTS {table}").collect()

@@ -183,8 +183,6 @@ class Side:
         shutil.rmtree(self._written, ignore_errors=True)
         folder = str(self._written)
         table = f"written_{self.name}"
-        # By the session that inserts: it remembers the columns of a table that another one drops.
-        self.spark.sql(f"DROP TABLE IF EXISTS {table}")
         # Into columns of other types: texts of one length and of a greatest length, above all.
         fields = [
             f"`{name}` {_stored(kind, number)}"

@@ -213,10 +213,10 @@ WRITTEN = (
     "[t.select('id').write.parquet(folder + '/rows'), spark.read.parquet(folder + '/rows').count()]"
 )
 SQL_WRITTEN = (
-    "[spark.sql(f'CREATE TABLE t USING parquet LOCATION \"{folder}/t\" AS SELECT id FROM {{t}}',"
+    "([spark.sql(f'CREATE TABLE t USING parquet LOCATION \"{folder}/t\" AS SELECT id FROM {{t}}',"
     " t=t),"
     " spark.table('t').count(), spark.sql('INSERT INTO t SELECT name FROM {t}', t=t).count(),"
-    " spark.table('t').count()]"
+    " spark.table('t').count()], spark.sql('DROP TABLE t'))[0]"
 )
 STREAM = (
     "(spark.readStream.format('hudi-py').load(path).select('id').writeStream.format('memory')"
