@@ -124,10 +124,13 @@ class RecordedCommits:
         """Return the pending commits whose files were listed when the metadata table was built.
 
         It was built without the files of commits that were pending then. A log file may have the
-        instant of a planned compaction, though.
+        instant of a planned compaction, though, and a rollback or a restore makes the commit that
+        it undoes pending again.
 
         Source: ``DirectoryInfo`` of Hudi's HoodieTableMetadataUtil.
         """
+        if _is_undoing(self.table.timeline):
+            return []
         planned = {instant.requested_time for instant in self.table.timeline.pending_compactions}
         built_before = min(_delta_commits(self.own.timeline), default="")
         older = [time for time in pending if time < built_before and time not in planned]
@@ -199,9 +202,14 @@ def _is_missing(time: str, table: TableView, files: Callable[[], FileRecords]) -
     may_be_undone = time < max(
         min(_times(timeline.of_action(Action.ROLLBACK)), default=""),
         max(_times(timeline.of_action(Action.RESTORE)), default=""),
-    ) or any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
+    ) or _is_undoing(timeline)
     is_missing = not may_be_undone and files().has_files_added_by(time)
     return is_missing and time not in table.history.committed
+
+
+def _is_undoing(timeline: Timeline) -> bool:
+    """Return whether a rollback or a restore is pending."""
+    return any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
 
 
 def _delta_commits(own: Timeline) -> frozenset[RequestedTime]:

@@ -460,8 +460,11 @@ def _unless_cut(storage: Storage, content: bytes, values: Mapping[str, str]) -> 
     version = parse_properties(lines).get(_VERSION, backup.get(_VERSION))
     if version != backup.get(_VERSION):  # the file is of an upgrade or a downgrade
         return believed
-    other_lines = backup_content.removesuffix(b"\n").removesuffix(last_line)
-    if last_line and b"\n" + last_line in other_lines:
+    backup_lines = backup_content.splitlines()
+    # An editor may leave out the end of the last line. Then no property is lost.
+    is_part = any(line.startswith(last_line) and line != last_line for line in backup_lines)
+    lacks_lines = last_line in backup_lines and not backup.keys() <= values.keys()
+    if last_line and (is_part or lacks_lines):
         problem = "ends within a line of its backup: the file is cut"
     elif lacks_fields and not lacks_ordering_fields(backup):
         problem = "has no ordering fields, which its backup has: the file is cut"

@@ -256,3 +256,14 @@ def test_metadata_table_that_was_built_with_the_files_of_a_commit_proves_it(
     assert any(
         time in f.subject for f in HudiTable(table).doctor() if f.severity.value == "problem"
     )
+
+
+@pytest.mark.parametrize("action", ["rollback", "restore"])
+def test_commit_that_is_being_undone_is_not_lost(action, golden_table, tmp_path):
+    """Apache Hudi makes a completed commit pending before it removes the commit's files."""
+    time = "20261121062745242"
+    table = tmp_path / "table"
+    shutil.copytree(golden_table("v10_up_v9_mor_deletes"), table)
+    next(d for d in damages(table) if (d.kind, d.time) == ("end", time)).inflict(table)
+    (timeline(table) / f"20271121000000000.{action}.requested").write_bytes(b"")
+    assert HudiTable(table).scan(on_missing="fail").count() > 0

@@ -485,6 +485,8 @@ WHOLE = text("t", "10") + b"hoodie.table.type=MERGE_ON_READ\n"
         (text("t", "10")[:-1], BACKUP),  # only the end of its line is
         (WHOLE[:-1], MAIN),  # as some editors leave it
         (text("t", "10") + b"hoodie.table.type=COPY_ON_WRITE", MAIN),
+        # Edited: nothing of the backup is lost.
+        (b"hoodie.table.type=COPY_ON_WRITE\n" + text("t", "10")[:-1], MAIN),
         (text("t", "9") + b"hoodie.table.type=MERGE", MAIN),  # of an upgrade
         (text("t", "10"), MAIN),
     ],
