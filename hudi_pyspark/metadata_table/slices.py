@@ -203,8 +203,9 @@ class MetadataSlice:
         scan = scan_blocks(self._blocks, BlockFilter(max(valid.times, default=""), valid))
         # No checksum covers the header of a block. A damaged instant would look like one that never
         # completed, and its records would be left out.
+        found = scan.seen | scan.rolled_back
         for log in self.file_slice.log_files:
-            if lost := {log.committed_by, log.first_committed_by} - scan.seen - {""}:
+            if lost := {log.committed_by, log.first_committed_by} - found - {""}:
                 raise CorruptLogBlockError(f"no block is of commit {min(lost)}", log.path, 0)
         return scan
 

@@ -266,7 +266,7 @@ class TablePlanner:
             # If a log file has only one commit and it does not count, the whole file is left out.
             block_filter=BlockFilter(
                 query.until,
-                None if self.config.has_completion_times else self.view.history.known_commits,
+                None if self.config.has_completion_times else self.view.history.committed,
             ),
             predicate=predicate,
             key_fields=self.key_fields,

@@ -1,13 +1,14 @@
 """Commits of a table and of its archive: what they did, and when."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, TimeTravelError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import (
@@ -37,6 +38,21 @@ from hudi_pyspark.table.timeline import (
 
 _T = TypeVar("_T")
 _UNKNOWN = "~"  # a completion time that sorts after every known one
+
+
+@dataclass(eq=False)
+class ArchivedCommits(PickledWithoutCache):
+    """The requested times of archived commits. Picklable; loads the archive when first asked."""
+
+    load: Callable[[], Iterable[ArchivedInstant]]
+
+    def __contains__(self, time: object) -> bool:
+        """Decide whether an archived commit was requested at a time."""
+        return time in self._times
+
+    @cached_property
+    def _times(self) -> frozenset[RequestedTime]:
+        return frozenset(i.requested_time for i in self.load() if i.action in COMMIT_ACTIONS)
 
 
 @dataclass(eq=False)
@@ -79,29 +95,20 @@ class CommitHistory:
     @cached_property
     def committed(self) -> CommittedTimes:
         """Instants whose log blocks and log files count."""
-        return CommittedTimes.of(self.commits, self.timeline, self.archived_in_gap)
-
-    def archived_in_gap(self) -> frozenset[RequestedTime]:
-        """Return the archived commits that are later than the earliest active one.
-
-        There are some if an archiver went on beyond a savepoint: see `CommittedTimes`. Loads the
-        archive from there on, once.
-        """
-        return self._archived_in_gap
+        return CommittedTimes.of(self.commits, self.timeline, self.archived_commits)
 
     @cached_property
-    def _archived_in_gap(self) -> frozenset[RequestedTime]:
-        first = self.committed.first
-        archived = self.archived_between(since=first) if first else ()
-        times = (i.requested_time for i in archived if i.action in COMMIT_ACTIONS)
-        return frozenset(time for time in times if time > first)
+    def archived_commits(self) -> "ArchivedCommits":
+        """The archived commits since the earliest active one, and perhaps earlier ones.
 
-    @property
-    def known_commits(self) -> CommittedTimes:
-        """The same as `committed`, without the archive: with what it was asked for until now."""
-        known = self.__dict__.get("_archived_in_gap", frozenset())
-        committed = self.committed
-        return replace(committed, times=committed.times | known, archived=None)
+        There are some if an archiver went on beyond a savepoint: see `CommittedTimes`.
+        """
+        config = self.config
+        first = self.commits[0].requested_time if self.commits else ""
+        # An upgrade does not name the files of the history by their first and last instant.
+        since = "" if config.was_upgraded else first
+        folders = config.archive_folders
+        return ArchivedCommits(partial(load_archive, self.storage, config.layout, folders, since))
 
     @cached_property
     def all_commits(self) -> tuple[Instant, ...]:

@@ -41,7 +41,7 @@ class FileSlices(PickledWithoutCache):
         timeline = self.history.timeline
         planned = timeline.pending_compactions if self.history.config.is_merge_on_read else ()
         instants = (*self.history.commits, *planned)
-        return CommittedTimes.of(instants, timeline, self.history.archived_in_gap)
+        return CommittedTimes.of(instants, timeline, self.history.archived_commits)
 
     @cached_property
     def last_instant(self) -> str:
@@ -76,25 +76,7 @@ class FileSlices(PickledWithoutCache):
                 if file_slice is not None and not file_slice.is_empty:
                     yield file_slice
 
-        found = self.checked(slices) if check_files else list(slices())
-        self._ask_about_blocks(found)
-        return self._with_sizes(found)
-
-    def _ask_about_blocks(self, slices: Iterable[FileSlice]) -> None:
-        """Ask the archive which blocks count, if commits of a gap may have written log files.
-
-        Up to table version 7 only its blocks say which commits wrote a log file. Commits of the
-        timeline name each log file on top of their base files, unless they are archived: see
-        `CommittedTimes`.
-        """
-        history = self.history
-        first = history.committed.first
-        if not history.config.has_completion_times and any(
-            not log.committed_by and file_slice.base_instant_time >= first
-            for file_slice in slices
-            for log in file_slice.log_files
-        ):
-            history.archived_in_gap()
+        return self._with_sizes(self.checked(slices) if check_files else list(slices()))
 
     def _with_sizes(self, slices: list[FileSlice]) -> list[FileSlice]:
         """Return the slices with what commits beyond the checked ones record of their log files."""

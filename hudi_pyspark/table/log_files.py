@@ -47,7 +47,7 @@ class LogScan:
     blocks: tuple[LogBlock, ...]  # data and delete blocks, oldest first
     instants: frozenset[str]  # that wrote them, or that a log compaction folded into them
     corrupt_blocks: tuple[LogBlock, ...]  # skipped, as Apache Hudi does
-    seen: frozenset[str]  # instants of all data and delete blocks, whether they count or not
+    seen: frozenset[str]  # of blocks that no rollback undid, whether they count or not
     compacted: frozenset[str]  # instants that log compactions name, whether they count or not
     rolled_back: frozenset[str]  # instants that rollback blocks name
 
@@ -67,11 +67,12 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
 
     Three rules leave blocks out, in this order:
 
-    - A block of an instant that is not committed, or outside the query's range, does not count:
-      ``block_filter`` says which.
     - A rollback block undoes all blocks of its target instant that come before it, also in
       earlier log files. Blocks of that instant that come later count: the instant may be used
       again.
+    - A block of an instant that is not committed, or outside the query's range, does not count:
+      ``block_filter`` says which. It may have to ask the archive about an instant that the timeline
+      lacks, so it is not asked about what was rolled back.
     - A log compaction wrote the records of several blocks into one, and names their instants. It
       replaces their blocks, and takes the place of the newest of them; a later log compaction may
       have folded it again.
@@ -89,7 +90,6 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
     """
     by_instant: dict[str, list[LogBlock]] = {}  # in order of first appearance
     corrupt: list[LogBlock] = []
-    seen: set[str] = set()
     compacted: set[str] = set()
     rolled_back: set[str] = set()
     for block in blocks:
@@ -105,10 +105,10 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
             time = block.instant_time
             if time is None:
                 raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
-            seen.add(time)
             compacted.update(block.compacted_block_times)
-            if block_filter.counts(time):
-                by_instant.setdefault(time, []).append(block)
+            by_instant.setdefault(time, []).append(block)
+    seen = frozenset(by_instant)
+    by_instant = {time: found for time, found in by_instant.items() if block_filter.counts(time)}
     order = _without_compacted(by_instant)
     counted = [block for group in by_instant.values() for block in group]
     folded = {time for block in counted for time in block.compacted_block_times}
@@ -116,7 +116,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
         blocks=tuple(block for time in order for block in by_instant[time]),
         instants=frozenset(by_instant) | folded,
         corrupt_blocks=tuple(corrupt),
-        seen=frozenset(seen),
+        seen=seen,
         compacted=frozenset(compacted),
         rolled_back=frozenset(rolled_back),
     )
@@ -201,7 +201,7 @@ class SliceBlocks:
                 written_by.setdefault(block.path, set()).update(_instants_of(block))
         for path, instants in written_by.items():
             time = later[path]
-            if time in block_filter.committed and time < min(instants):
+            if time < min(instants) and time in block_filter.committed:
                 raise MissingFileError.since_log_file(storage.describe(path), time)
 
     def framed(self, files: LogFiles) -> Iterator[LogBlock]:

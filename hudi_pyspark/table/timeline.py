@@ -1,7 +1,7 @@
 """The instants of a table, in order, and their files."""
 
 import gc
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -69,28 +69,29 @@ class CommittedTimes:
 
     An archiver that goes on beyond savepoints leaves a gap between a savepoint's commit and the
     rest of the timeline. Once the savepoint is deleted, nothing on the timeline shows the gap. So
-    ``archived`` is asked about an instant after ``first`` that the timeline lacks.
+    ``archived`` is asked about an instant that the timeline lacks, after ``first`` and before the
+    newest commit, which no archiver takes.
     """
 
     times: frozenset[str]
     first: str
     pending: frozenset[str] = frozenset()
-    # Loads the archived commits after ``first``; None if nobody can.
-    archived: Callable[[], Collection[str]] | None = field(default=None, compare=False, repr=False)
+    # The archived commits after ``first``; empty if nobody can know them.
+    archived: Container[str] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(
         cls,
         instants: Iterable[Instant],
         timeline: Timeline,
-        archived: Callable[[], Collection[str]] | None = None,
+        archived: Container[str] = (),
     ) -> "CommittedTimes":
         """Return the times of some completed instants, given the timeline that they are on.
 
         Args:
             instants: the completed ones.
             timeline: that they are on.
-            archived: loads the archived commits that may be later than the earliest of them.
+            archived: the archived commits that may be later than the earliest of them.
         """
         times = frozenset(i.requested_time for i in instants)
         saved = {i.requested_time for i in timeline.of_action(Action.SAVEPOINT)}
@@ -107,7 +108,9 @@ class CommittedTimes:
             return True
         if not self.first or time in self.pending:
             return False
-        return time < self.first or (self.archived is not None and time in self.archived())
+        if time < self.first:
+            return True
+        return time < max(self.times, default="") and time in self.archived
 
 
 @contextmanager

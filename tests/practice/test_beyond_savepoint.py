@@ -9,9 +9,11 @@ import pytest
 
 from hudi_pyspark import HudiTable, MissingFileError, TimeTravelError
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
+from hudi_pyspark.table import commit_history
 from hudi_pyspark.table.timeline import instant_path
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
+from tests.table.archive_files import archive_block, entry
 
 EXTRA = GOLDEN.with_name("golden_extra")
 BEYOND, TWIN = (
@@ -119,6 +121,34 @@ def test_one_commit_that_stayed_behind_the_archive_hides_no_row(tmp_path, name):
     assert table._view.history.committed.first == oldest.requested_time
     found = [sorted(map(repr, table.scan(**q).to_arrow().to_pylist())) for q in queries]
     assert found == expected
+
+
+def test_block_of_an_archived_commit_counts_in_a_log_file_that_an_active_one_names(tmp_path):
+    """A writer on HDFS appends the blocks of several commits to one log file."""
+    path = load_case(GOLDEN / "v6_mor_appended_logs").extract(tmp_path)
+    scan = HudiTable(path).scan()
+    expected = sorted(map(repr, scan.to_arrow().to_pylist()))
+    _, second, *_ = instants = sorted(file.name[:17] for file in path.glob(".hoodie/*.deltacommit"))
+    assert f"'_hoodie_commit_time': '{second}'" in "".join(expected)
+    for file in path.glob(f".hoodie/{second}.*"):
+        file.unlink()
+    assert len(instants) == 4
+    archive = archive_block(entry(second, "deltacommit"))
+    (path / ".hoodie/archived/.commits_.archive.1_1-0-1").write_bytes(archive)
+    assert sorted(map(repr, HudiTable(path).scan().to_arrow().to_pylist())) == expected
+
+
+@pytest.mark.parametrize("name", ["v6_mor_appended_logs", "v6_mor_failed_rolled_back"])
+def test_blocks_that_a_rollback_undid_need_no_archive(tmp_path, monkeypatch, name):
+    """Neither those blocks nor the rollback's are of a commit. The archive may be large."""
+
+    def load_archive(*_):
+        raise AssertionError("the archive is loaded")
+
+    path = load_case(GOLDEN / name).extract(tmp_path)
+    monkeypatch.setattr(commit_history, "load_archive", load_archive)
+    assert HudiTable(path).scan().count() > 0
+    assert HudiTable(path).to_arrow().num_rows > 0
 
 
 def test_savepoint_that_was_deleted_is_refused(path):

@@ -31,7 +31,7 @@ class Outcome:
     decision: MergeDecision
     records: pa.Table  # columns of the remaining records; may lack some, or all
     record_count: int  # of the remaining records
-    block_instants: tuple[str, ...]  # of all blocks of the log files, ascending
+    block_instants: tuple[str, ...]  # of all blocks that no rollback undid, ascending
     counting_instants: tuple[str, ...]  # the block instants that count
 
     @property
