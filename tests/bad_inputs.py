@@ -184,8 +184,8 @@ BAD_INPUTS = (
     ),
     BadInput(
         "no-version",
-        errors.UnsupportedVersionError,
-        ("hoodie.table.version is missing", "hoodie.table.checksum", "Restore .hoodie/hoodie"),
+        errors.CorruptTableError,
+        ("hoodie.table.version is missing", "hoodie.table.checksum", "has no .backup. Restore"),
         harm=_version(None),
     ),
     BadInput(

@@ -31,7 +31,7 @@ def log(file_id: str, time: str, version: int = 1, token: str = "0-1-0") -> str:
 
 
 def properties_text(properties: Mapping[str, str]) -> bytes:
-    return "\n".join(f"{key}={value}" for key, value in properties.items()).encode()
+    return "".join(f"{key}={value}\n" for key, value in properties.items()).encode()
 
 
 class TinyTable:
