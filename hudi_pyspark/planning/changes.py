@@ -116,7 +116,8 @@ def plan_changes(
     end = requested.end_before_hollow_commits() if is_old else requested.end
     begin = options.begin
     moved = ""  # why the changes begin later than requested; "" if not
-    if archived := requested.archived(end):
+    in_range = [time for time in times if begin < times[time] <= end]
+    if archived := requested.archived(end) or requested.archived_in_gap(in_range, begin, end):
         begin = max(archived.values())
         moved = f"commit {min(archived)} is archived and its changes are gone"
         if options.on_missing is not OnMissing.EARLIEST:

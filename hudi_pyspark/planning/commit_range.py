@@ -87,14 +87,7 @@ class RequestedRange(PickledWithoutCache):
         ]
         commits = sorted(c.requested_time for c in in_range if self._counts(c))
         commit_range = CommitRange(begin, end, self.by_completion, tuple(commits), "")
-        archived = self.archived(end)
-        if not archived:
-            return commit_range
-        reason = f"commit {min(archived)} of the range is archived"
-        answerable = self._answerable(commit_range, reason, archived)
-        if answerable.full_scan:
-            return replace(answerable, commits=tuple(sorted({*commits, *archived})))
-        return answerable
+        return self._without_archived(commit_range, self.archived(end))
 
     def check_bounds(self) -> None:
         """Refuse a range that ends before it begins, and warn if it begins in the future.
@@ -139,6 +132,11 @@ class RequestedRange(PickledWithoutCache):
         """
         slices: list[FileSlice] = []
         commit_range = self._without_empty_commits(commit_range)
+        if not commit_range.full_scan:
+            archived = self.archived_in_gap(
+                commit_range.commits, commit_range.begin, commit_range.end
+            )
+            commit_range = self._without_archived(commit_range, archived)
         while commit_range.commits and not commit_range.full_scan:
             try:
                 slices = self.view.slices.written_by(commit_range.commits)
@@ -190,23 +188,52 @@ class RequestedRange(PickledWithoutCache):
         return max((t for t, at in self.times.items() if at <= commit_range.end), default="")
 
     def archived(self, end: str) -> dict[RequestedTime, ComparedTime]:
-        """Return the time that the range compares, by requested time of its archived commits."""
+        """Return the time that the range compares, by requested time of its archived commits.
+
+        Empty if the range begins on the active timeline; see `archived_in_gap`.
+        """
         begin = self.options.begin
-        history = self.view.history
-        first = history.committed.first
-        if first and begin >= self.times[RequestedTime(first)] and not self._has_gap(end):
+        first = self.view.history.committed.first
+        if first and begin >= self.times[RequestedTime(first)]:
             return {}
+        return self._archived_between(begin, end)
+
+    def _archived_between(self, begin: str, end: str) -> dict[RequestedTime, ComparedTime]:
         # An instant never completes before it is requested.
-        archived = history.archived_between("" if self.by_completion else begin, end)
+        since = "" if self.by_completion else begin
+        archived = self.view.history.archived_between(since, end)
         commits = (a for a in archived if a.action in COMMIT_ACTIONS)
         times = _compared_times(commits, by_completion=self.by_completion)
         return {t: at for t, at in times.items() if begin < at <= end and t not in self.times}
 
-    def _has_gap(self, end: str) -> bool:
-        """Return whether commits of the range show that some between them are archived."""
+    def archived_in_gap(
+        self, commits: Iterable[RequestedTime], begin: str, end: str
+    ) -> dict[RequestedTime, ComparedTime]:
+        """Return what `archived` does if active commits show that some between them are archived.
+
+        Reads what the commits wrote, so it is asked only when files are planned.
+        """
         history = self.view.history
-        in_range = [time for time, at in self.times.items() if self.options.begin < at <= end]
-        return history.shows_gap(history.metadata_of(in_range).values())
+        if not history.shows_gap(history.metadata_of(commits).values()):
+            return {}
+        return self._archived_between(begin, end)
+
+    def _without_archived(
+        self, commit_range: CommitRange, archived: Mapping[RequestedTime, ComparedTime]
+    ) -> CommitRange:
+        """Return the part of a commit range that can be answered, given its archived commits.
+
+        Raises:
+            IncrementalRangeError: there are some, and ``on_missing=fail``.
+        """
+        if not archived:
+            return commit_range
+        reason = f"commit {min(archived)} of the range is archived"
+        answerable = self._answerable(commit_range, reason, archived)
+        if answerable.full_scan:
+            commits = tuple(sorted({*commit_range.commits, *archived}))
+            return replace(answerable, commits=commits)
+        return answerable
 
     def end_before_hollow_commits(self) -> str:
         """Return where a range of requested times ends, given that pending commits may complete.

@@ -443,6 +443,14 @@ class TestWhatPlanningReads:
         assert shape(slices) == {"f3": [f"p=3/{base('f3', '199')}"]}
         assert counts == {"199_1995.commit": 1, "p=3": 1}
 
+    def test_the_commits_of_a_range_are_known_without_metadata(self):
+        table = self.long_table("COPY_ON_WRITE", "commit", lambda f, n: base(f, str(n)))
+        storage = CountingStorage(table.files)
+        view = open_table(storage)
+        storage.counts.clear()
+        assert len(RequestedRange.of_rows(view, wanted("1505")).resolve().commits) == 49
+        assert storage.counts == {}
+
     def test_replaced_groups_need_the_metadata_of_replacecommits_only(self):
         table = self.long_table("COPY_ON_WRITE", "commit", lambda f, n: base(f, str(n)))
         table.write("1505", "replacecommit", completed="1506", replaces={"p=2": ["f2"]})
