@@ -198,6 +198,7 @@ def java_text(array: pa.Array) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
+@np.errstate(under="ignore", invalid="ignore")  # the caller may have let NumPy raise
 def widen_floats(array: pa.Array) -> pa.Array:
     """Convert floats to doubles through the text that Java up to 18 prints.
 

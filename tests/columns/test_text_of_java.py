@@ -2,6 +2,7 @@ import datetime as dt
 import decimal
 import math
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -89,6 +90,18 @@ def test_float_becomes_the_double_of_its_digits_in_java(value, double):
     floats = pa.array([value, None, 0.1, -value], pa.float32())
     assert widen_floats(floats).to_pylist() == [double, None, 0.1, -double]
     assert float(java_text(floats)[0].as_py()) == double
+
+
+@pytest.mark.parametrize(
+    ("bits", "double"),
+    [(1, 1.4e-45), (0x000116C2, 1.0e-40), (0x7F800001, math.nan), (0xFF800001, math.nan)],
+    ids=["smallest", "tiny", "signalling NaN", "negative signalling NaN"],
+)
+def test_floats_are_converted_where_numpy_raises_errors(bits, double):
+    floats = pa.array([bits, bits], pa.uint32()).view(pa.float32())
+    with np.errstate(all="raise"):
+        found = widen_floats(floats).to_pylist()
+    assert found == pytest.approx([double] * 2, rel=0, abs=0, nan_ok=True)
 
 
 def test_float_that_is_not_finite_or_zero_keeps_its_sign():
