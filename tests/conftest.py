@@ -210,11 +210,12 @@ def golden_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
         root = GOLDEN.with_name("golden_extra") if case.startswith("x_") else GOLDEN
         with zipfile.ZipFile(root / case / "table.zip") as archive:
             archive.extractall(folder)
-        unzipped[folder] = files_in(folder)
-        return folder / case
+        table = folder / case
+        unzipped[table] = files_in(table)
+        return table
 
     yield unzip
-    written = [path for folder, were in unzipped.items() for path in changed_in(folder, were)]
+    written = [path for table, were in unzipped.items() for path in changed_in(table, were)]
     assert written == [], "a test has written into a table that tests share"
 
 
