@@ -9,6 +9,7 @@ import pyspark
 import pytest
 from pyspark.sql.connect.proto import base_pb2
 
+from tests.conftest import PATIENCE
 from tests.spark.deployment import client
 
 pytestmark = pytest.mark.spark
@@ -220,7 +221,7 @@ SQL_WRITTEN = (
 )
 STREAM = (
     "(spark.readStream.format('hudi-py').load(path).select('id').writeStream.format('memory')"
-    ".queryName('s').trigger(availableNow=True).start().awaitTermination(90), "
+    f".queryName('s').trigger(availableNow=True).start().awaitTermination({PATIENCE}), "
     "spark.table('s').count())"
 )
 # The function runs in a process of the server.
@@ -228,7 +229,7 @@ BATCHES = (
     "(spark.readStream.format('hudi-py').load(path).select('id').writeStream"
     ".foreachBatch(lambda batch, number: batch.where('id IS NOT NULL')"
     ".write.mode('append').parquet(folder + '/batches'))"
-    ".trigger(availableNow=True).start().awaitTermination(90), "
+    f".trigger(availableNow=True).start().awaitTermination({PATIENCE}), "
     "spark.read.parquet(folder + '/batches').columns, "
     "spark.read.parquet(folder + '/batches').count())"
 )

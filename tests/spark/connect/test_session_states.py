@@ -8,6 +8,7 @@ import json
 import pyspark
 import pytest
 
+from tests.conftest import PATIENCE
 from tests.growing_table import BEFORE_COMPACTION
 from tests.spark.deployment import client
 
@@ -272,13 +273,13 @@ threads = [threading.Thread(target=ask, args=[name]) for name in wanted]
 [each.start() for each in threads]
 [each.join() for each in threads]
 """
-STREAM = """
+STREAM = f"""
 source = s.readStream.format("hudi-py").load(t.path).select("id", TIME)
 static = t.load().select("id", sf.col(TIME).alias("known"))
 static.count()
 t.grow()
 query = source.join(static, "id").writeStream.format("memory").queryName("q")
-query.trigger(availableNow=True).start().awaitTermination(90)
+query.trigger(availableNow=True).start().awaitTermination({PATIENCE})
 answer = commits.index(max(row.known for row in s.table("q").collect()))
 """
 OTHERS = [VIEWS, OF_SQL, WRITTEN, ROWS, AGAIN, OF_ONE_FRAME, FRAMES, CACHES, THREADS, STREAM]
