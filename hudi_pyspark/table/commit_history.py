@@ -1,14 +1,13 @@
 """Commits of a table and of its archive: what they did, and when."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, TimeTravelError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import (
@@ -23,6 +22,7 @@ from hudi_pyspark.format.timeline.instant import (
 from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
+from hudi_pyspark.table.archived_commits import ArchivedCommits
 from hudi_pyspark.table.commit_content import problem_of_commit
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
@@ -38,21 +38,6 @@ from hudi_pyspark.table.timeline import (
 
 _T = TypeVar("_T")
 _UNKNOWN = "~"  # a completion time that sorts after every known one
-
-
-@dataclass(eq=False)
-class ArchivedCommits(PickledWithoutCache):
-    """The requested times of archived commits. Picklable; loads the archive when first asked."""
-
-    load: Callable[[], Iterable[ArchivedInstant]]
-
-    def __contains__(self, time: object) -> bool:
-        """Decide whether an archived commit was requested at a time."""
-        return time in self._times
-
-    @cached_property
-    def _times(self) -> frozenset[RequestedTime]:
-        return frozenset(i.requested_time for i in self.load() if i.action in COMMIT_ACTIONS)
 
 
 @dataclass(eq=False)
@@ -98,7 +83,7 @@ class CommitHistory:
         return CommittedTimes.of(self.commits, self.timeline, self.archived_commits)
 
     @cached_property
-    def archived_commits(self) -> "ArchivedCommits":
+    def archived_commits(self) -> ArchivedCommits:
         """The archived commits since the earliest active one, and perhaps earlier ones.
 
         There are some if an archiver went on beyond a savepoint: see `CommittedTimes`.
@@ -107,8 +92,7 @@ class CommitHistory:
         first = self.commits[0].requested_time if self.commits else ""
         # An upgrade does not name the files of the history by their first and last instant.
         since = "" if config.was_upgraded else first
-        folders = config.archive_folders
-        return ArchivedCommits(partial(load_archive, self.storage, config.layout, folders, since))
+        return ArchivedCommits(self.storage, config.layout, config.archive_folders, since)
 
     @cached_property
     def all_commits(self) -> tuple[Instant, ...]:
