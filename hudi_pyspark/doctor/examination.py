@@ -105,8 +105,7 @@ def unopened(storage: Storage, error: HudiError) -> Finding:
         error.place = ""  # all findings are about this table
     reason = reason_of(error, PROPERTIES_FILE)
     # Only the doctor looks for a backup of the properties.
-    is_about_table = error.place in ("", storage.describe("").rstrip("/"))  # and no file of it
-    is_about_properties = is_about_table or PROPERTIES_FILE in error.found
+    is_about_properties = not error.place or PROPERTIES_FILE in error.found
     advice = restore_properties(storage) if is_about_properties else error.advice
     return Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, reason, advice)
 

@@ -1,18 +1,18 @@
 """Names of columns in any case: an exact match comes first.
 
 Spark writes a column under the name that a data frame gives it and treats names that differ only in
-case as one column. So the files of one table may spell a column in several ways. Who looks for a
-name says what it means:
+case as one column. So the files of one table may spell a column in several ways. Whoever looks for
+a name says what it means:
 
     find_path        a name in the table's properties, or of a payload class: () if the table lacks
-                     it
+                     it (`spelled` is the same as one text)
     match_names      columns of a file for those of the table: each at most once, without those that
                      the file lacks
     resolve_field    what a user wrote: an error suggests the nearest name
 
 None of them chooses between several names that differ from the given one in case alone: each
-refuses. So `match_names` has to see all columns that a name may mean. Who reads a part of a table's
-columns asks `case_variants` which columns stay together.
+refuses. So `match_names` has to see all columns that a name may mean. Whoever reads a part of a
+table's columns asks `case_variants` which columns stay together.
 """
 
 from collections import Counter
@@ -43,6 +43,15 @@ def find_path(name: str, schema: pa.Schema) -> tuple[str, ...]:
         return ()
     path = find_path(tail, pa.schema(_named_fields(schema.field(column).type)))
     return (column, *path) if path else ()
+
+
+def spelled(name: str, schema: pa.Schema) -> str:
+    """Return the dotted name of a field as a schema spells it; a name that it lacks stays.
+
+    Raises:
+        CorruptTableError: several columns differ from the name in case alone.
+    """
+    return ".".join(find_path(name, schema)) or name
 
 
 def _only_spelling(name: str, names: Collection[str]) -> str:

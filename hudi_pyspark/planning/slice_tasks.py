@@ -19,7 +19,7 @@ from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import Mergers, find_merger
 from hudi_pyspark.filter.predicate import Predicate, columns_of
 from hudi_pyspark.filter.requested_keys import ANY_KEY, RequestedKeys
-from hudi_pyspark.format.column_names import find_path
+from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.planning import needed_columns
 from hudi_pyspark.planning.partitions import (
     PartitionPruner,
@@ -100,7 +100,7 @@ class TablePlanner:
         if self.options.partition_values_from_path and config.key_generator == "TIMESTAMP":
             # The folder's name is a formatted time, not the column's value. So the column is text,
             # as in Apache Hudi. With the custom key generator it keeps its type.
-            formatted = {_spelled(name, schema) for name in config.partition_fields}
+            formatted = {spelled(name, schema) for name in config.partition_fields}
             schema = pa.schema(
                 f.with_type(pa.string()) if f.name in formatted else f for f in schema
             )
@@ -113,11 +113,11 @@ class TablePlanner:
         Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``.
         """
         names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
-        spelled: dict[str, Any] = {
-            name: tuple(_spelled(f, self.table_schema) for f in getattr(self.view.config, name))
+        fields_of_table: dict[str, Any] = {
+            name: tuple(spelled(f, self.table_schema) for f in getattr(self.view.config, name))
             for name in names
         }
-        return replace(self.view.config, **spelled)
+        return replace(self.view.config, **fields_of_table)
 
     @cached_property
     def rule(self) -> merge_mode.MergeRule:
@@ -129,7 +129,7 @@ class TablePlanner:
         """
         rule = merge_mode.resolve_merge_rule(
             self.config,
-            _spelled(self.options.delete_field, self.table_schema),
+            spelled(self.options.delete_field, self.table_schema),
             self.options.delete_marker,
         )
         merger = find_merger(rule, self.options.payload_merger, self.mergers)
@@ -303,11 +303,6 @@ class TablePlanner:
             self.options.row_options,
         )
         return sha256(repr(basis).encode()).hexdigest()
-
-
-def _spelled(name: str, schema: pa.Schema) -> str:
-    """Return the dotted name of a field as a schema spells it; a name that it lacks stays."""
-    return ".".join(find_path(name, schema)) or name
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:

@@ -28,7 +28,7 @@ from hudi_pyspark.columns.arrays import (
 )
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.column_names import find_path
+from hudi_pyspark.format.column_names import find_path, spelled
 from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN
@@ -125,8 +125,7 @@ def ordering_field(table: pa.Table, name: str) -> pa.Array:
     Raises:
         CorruptTableError: the table lacks it.
     """
-    spelled = ".".join(find_path(name, table.schema)) or name
-    return field_array(table, spelled, role="ordering field")
+    return field_array(table, spelled(name, table.schema), role="ordering field")
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:

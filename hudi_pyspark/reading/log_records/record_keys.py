@@ -13,7 +13,7 @@ from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError, SchemaEvolutionError
 from hudi_pyspark.format.avro.schema import arrow_field
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
-from hudi_pyspark.format.column_names import find_path, match_names
+from hudi_pyspark.format.column_names import match_names, spelled
 from hudi_pyspark.format.log.log_block import LogBlock
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
@@ -71,9 +71,9 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
     Raises:
         CorruptTableError: the table lacks a key field, or all fields of a row are null or empty.
     """
-    spelled = [".".join(find_path(name, table.schema)) or name for name in key_fields]
     texts = [
-        spark_value_text(field_array(table, name, role="record key field")) for name in spelled
+        spark_value_text(field_array(table, spelled(name, table.schema), role="record key field"))
+        for name in key_fields
     ]
     if len(texts) == 1:
         _check_named(pc.is_null(texts[0]), key_fields)
